@@ -128,7 +128,7 @@ Result<void> Isolate::open() {
     parameters.constraints.ConfigureDefaultsFromHeapSize(0, options_.limits.heap_bytes);
     parameters.constraints.set_initial_young_generation_size_in_bytes(std::min(
         kYoungGenerationBytes, parameters.constraints.max_young_generation_size_in_bytes()));
-    parameters.external_references = external_references(options_.bindings);
+    parameters.external_references = external_references(options_.bindings, options_.prelude);
     if (!options_.snapshot.empty()) {
         blob_.data = options_.snapshot.data();
         blob_.raw_size = static_cast<int>(options_.snapshot.size());

@@ -54,6 +54,8 @@ class Inspector;
 class Isolate;
 class Modules;
 
+// A script of the prelude. V8 refers to its text, which is ASCII, without copying it; so the text
+// lives as long as the process.
 struct PreludeScript {
     std::string_view name;
     std::string_view source;

@@ -20,6 +20,47 @@ namespace {
 // A multiple of the alignment that V8 needs for the snapshot.
 constexpr std::size_t kTagBytes = 256;
 
+// The text of a script. All isolates share it, and V8 gives none of them ownership.
+class PreludeText final : public v8::String::ExternalOneByteStringResource {
+public:
+    explicit PreludeText(std::string_view text) : text_(text) {}
+    const char* data() const override { return text_.data(); }
+    std::size_t length() const override { return text_.size(); }
+    void Dispose() override {}
+
+private:
+    const std::string_view text_;
+};
+
+// What a snapshot may refer to.
+struct References {
+    std::vector<std::unique_ptr<PreludeText>> texts;  // in the order of the scripts
+    std::vector<std::intptr_t> addresses;
+};
+
+const References& references_of(std::span<const Binding> bindings,
+                                std::span<const PreludeScript> scripts) {
+    using Key = std::pair<const Binding*, const PreludeScript*>;
+    static std::mutex lock;
+    static std::map<Key, References> lists;
+    std::lock_guard guard(lock);
+    auto [entry, fresh] = lists.try_emplace({bindings.data(), scripts.data()});
+    References& references = entry->second;
+    if (fresh) {
+        for (const Binding& binding : bindings)
+            references.addresses.push_back(reinterpret_cast<std::intptr_t>(binding.callback));
+        for (const PreludeScript& script : scripts) {
+            references.texts.push_back(std::make_unique<PreludeText>(script.source));
+            v8::String::ExternalOneByteStringResource* text = references.texts.back().get();
+            references.addresses.push_back(reinterpret_cast<std::intptr_t>(text));
+        }
+        references.addresses.push_back(0);
+    }
+    WEFT_ASSERT(references.addresses.size() == bindings.size() + scripts.size() + 1,
+                "a table of bindings never changes, nor does the list of scripts");
+    return references;
+}
+
 std::string own_tag() { return format("V8 {} {}", v8::V8::GetVersion(), Platform::kFlags); }
 
 Error failure(v8::Isolate* isolate, v8::Local<v8::Context> context, const v8::TryCatch& caught) {
@@ -45,15 +86,12 @@ v8::Local<v8::Object> make_native(v8::Local<v8::Context> context,
 }
 
 Result<void> run_script(v8::Local<v8::Context> context, const PreludeScript& script,
-                        v8::Local<v8::Object> native, v8::Local<v8::Object> realm) {
+                        PreludeText& text, v8::Local<v8::Object> native,
+                        v8::Local<v8::Object> realm) {
     v8::Isolate* isolate = context->GetIsolate();
     v8::TryCatch caught(isolate);
-    // On the first line, so that the lines of the script keep their numbers.
-    std::string strict = "\"use strict\";" + std::string(script.source);
     v8::Local<v8::String> source =
-        v8::String::NewFromUtf8(isolate, strict.data(), v8::NewStringType::kNormal,
-                                static_cast<int>(strict.size()))
-            .ToLocalChecked();
+        v8::String::NewExternalOneByte(isolate, &text).ToLocalChecked();
     std::string name = "weft:" + std::string(script.name);
     v8::ScriptOrigin origin(isolate, to_v8(isolate, name));
     v8::ScriptCompiler::Source unit(source, origin);
@@ -70,18 +108,9 @@ Result<void> run_script(v8::Local<v8::Context> context, const PreludeScript& scr
 
 }  // namespace
 
-const std::intptr_t* external_references(std::span<const Binding> bindings) {
-    static std::mutex lock;
-    static std::map<const Binding*, std::vector<std::intptr_t>> lists;
-    std::lock_guard guard(lock);
-    auto [entry, fresh] = lists.try_emplace(bindings.data());
-    if (fresh) {
-        for (const Binding& binding : bindings)
-            entry->second.push_back(reinterpret_cast<std::intptr_t>(binding.callback));
-        entry->second.push_back(0);
-    }
-    WEFT_ASSERT(entry->second.size() == bindings.size() + 1, "a table of bindings never changes");
-    return entry->second.data();
+const std::intptr_t* external_references(std::span<const Binding> bindings,
+                                         std::span<const PreludeScript> scripts) {
+    return references_of(bindings, scripts).addresses.data();
 }
 
 Result<v8::Local<v8::Object>> run_prelude(v8::Local<v8::Context> context,
@@ -91,17 +120,21 @@ Result<v8::Local<v8::Object>> run_prelude(v8::Local<v8::Context> context,
     v8::EscapableHandleScope handles(isolate);
     v8::Local<v8::Object> native = make_native(context, bindings);
     v8::Local<v8::Object> realm = v8::Object::New(isolate, v8::Null(isolate), nullptr, nullptr, 0);
-    for (const PreludeScript& script : scripts)
-        WEFT_TRY(run_script(context, script, native, realm));
+    const References& references = references_of(bindings, scripts);
+    for (std::size_t i = 0; i < scripts.size(); ++i)
+        WEFT_TRY(run_script(context, scripts[i], *references.texts[i], native, realm));
     return handles.Escape(realm);
 }
 
 Result<std::vector<char>> make_snapshot(std::span<const Binding> bindings,
                                         std::span<const PreludeScript> scripts) {
+    for (const PreludeScript& script : scripts)
+        if (!std::ranges::all_of(script.source, [](char c) { return c >= 0; }))
+            return Error(ErrorKind::Misuse, format("weft:{} is not ASCII", script.name));
     Platform& platform = Platform::start(nullptr);
     v8::Isolate* isolate = v8::Isolate::Allocate();
     platform.add_isolate(isolate)->set_notify([] {});
-    v8::SnapshotCreator creator(isolate, external_references(bindings));
+    v8::SnapshotCreator creator(isolate, external_references(bindings, scripts));
     {
         v8::HandleScope handles(isolate);
         v8::Local<v8::Context> context = v8::Context::New(isolate);

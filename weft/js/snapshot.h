@@ -1,7 +1,8 @@
 // The start-up snapshot: the heap after the prelude's scripts have run, made when Weft is built.
 //
 // A new isolate begins with it and has all classes at once. The snapshot refers to C++ functions by
-// their index in the table of bindings, so it is read with the same table. V8 ends the process when
+// their index in the table of bindings, and to the texts of the prelude's scripts by their index in
+// the list of scripts, so it is read with the same table and list. V8 ends the process when
 // a different version made the snapshot, and an upgrade of the system may replace V8; so a tag is
 // put before the bytes, and a process with a different tag runs the scripts itself.
 #pragma once
@@ -19,9 +20,10 @@
 
 namespace weft::js {
 
-// The addresses that a snapshot may refer to, terminated by a zero. The same table gives the same
-// list, which lives as long as the process. Any thread.
-const std::intptr_t* external_references(std::span<const Binding> bindings);
+// The addresses that a snapshot may refer to, terminated by a zero. The same table and scripts give
+// the same list, which lives as long as the process. Any thread.
+const std::intptr_t* external_references(std::span<const Binding> bindings,
+                                         std::span<const PreludeScript> scripts);
 
 // Runs the scripts and returns their `realm`. Owning isolate only.
 Result<v8::Local<v8::Object>> run_prelude(v8::Local<v8::Context> context,

@@ -200,21 +200,21 @@ function renderTable(head, rows) {
   const rule = (left, middle, right) => {
     let text = left;
     for (let i = 0; i < widths.length; i++) {
-      text += StringPrototypeRepeat("─", widths[i]) + (i === widths.length - 1 ? right : middle);
+      text += StringPrototypeRepeat("\u2500", widths[i]) + (i === widths.length - 1 ? right : middle);
     }
     return text;
   };
   const line = (cells) => {
-    let text = "│";
+    let text = "\u2502";
     for (let i = 0; i < cells.length; i++) {
       const space = widths[i] - cells[i].length - 1;
-      text += ` ${cells[i]}${StringPrototypeRepeat(" ", space)}│`;
+      text += ` ${cells[i]}${StringPrototypeRepeat(" ", space)}\u2502`;
     }
     return text;
   };
-  let text = `${rule("┌", "┬", "┐")}\n${line(head)}\n${rule("├", "┼", "┤")}\n`;
+  let text = `${rule("\u250c", "\u252c", "\u2510")}\n${line(head)}\n${rule("\u251c", "\u253c", "\u2524")}\n`;
   for (let i = 0; i < rows.length; i++) text += `${line(rows[i])}\n`;
-  return text + rule("└", "┴", "┘");
+  return text + rule("\u2514", "\u2534", "\u2518");
 }
 
 function cellText(value) {

@@ -65,7 +65,7 @@ const toRsaGenerate = paramsConverter("RsaHashedKeyGenParams", [
 const toRsaImport = paramsConverter("RsaHashedImportParams", [members.hash]);
 
 // With other exponents OpenSSL may run for ever or make no valid key. An exponent is odd, at least
-// three and, as in SP 800-56B §6.2, at most 256 bits long.
+// three and, as in SP 800-56B, section 6.2, at most 256 bits long.
 function checkRsaGenerate({ modulusLength, publicExponent }) {
   if (modulusLength < rsaBitsMin || modulusLength > rsaBitsMax) {
     throw operationError(`A modulus has ${rsaBitsMin} to ${rsaBitsMax} bits.`);

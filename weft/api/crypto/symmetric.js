@@ -309,7 +309,7 @@ registerDerivation("HKDF",
   paramsConverter("HkdfParams", [members.hash, members.bytes("salt"), members.bytes("info")]),
   ({ hash, salt, info }, key, length) => required(cryptoHkdf(hash, key.data, salt, info, length)),
   ({ hash }, length) => {
-    // RFC 5869 §2.3
+    // RFC 5869, section 2.3
     if (length > 255 * hashes[hash].bits) throw operationError("HKDF gives 255 blocks at most.");
   });
 
@@ -333,7 +333,7 @@ const toArgon2Params = paramsConverter("Argon2Params", [
 ]);
 const kArgon2Version = 19;
 const kLanesMax = 2 ** 24 - 1;
-// RFC 9106 §4 recommends at most two gibibytes; much more could end the process.
+// RFC 9106, section 4 recommends at most two gibibytes; much more could end the process.
 const kKibibytesMax = 2 ** 21;
 
 function checkArgon2({ memory, parallelism, passes, version = kArgon2Version }, length) {

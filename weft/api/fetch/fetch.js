@@ -125,7 +125,7 @@ function pushCombined(all, list) {
     let first = 0;
     while (headerLists.lower(list[first]) !== lowered) first += 2;
     if (first < i) continue;
-    // RFC 9113 §8.2.3: the pieces of a Cookie are joined by "; ".
+    // RFC 9113, section 8.2.3: the pieces of a Cookie are joined by "; ".
     ArrayPrototypePush(all, list[i],
       headerLists.get(list, lowered, lowered === "cookie" ? "; " : ", "));
   }
@@ -390,7 +390,7 @@ class Exchange {
     fetchAbort(this.id);
     // 2. If request's body is non-null and is readable, then cancel request's body with error.
     if (streamAccess.isStream(this.body)) markHandled(streamAccess.cancel(this.body, reason));
-    // 4.–5. ... error response's body with error.
+    // 4.-5. ... error response's body with error.
     const { inner } = this;
     if (inner === null) return;
     inner.failure ??= { reason };

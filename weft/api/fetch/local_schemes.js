@@ -50,7 +50,7 @@ function fetchData(request) {
     ["Content-Type", mime.serialize(mimeType)]);
 }
 
-// The range of a "Range: bytes=…" request as [first, end], where end is exclusive, or undefined.
+// The range of a "Range: bytes=..." request as [first, end], where end is exclusive, or undefined.
 // https://fetch.spec.whatwg.org/#simple-range-header-value
 function rangeOf(value, size) {
   const match = RegExpPrototypeExec(/^bytes[\t ]*=[\t ]*(\d*)[\t ]*-[\t ]*(\d*)$/, value);

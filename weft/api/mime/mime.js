@@ -74,7 +74,7 @@ function parameter(mimeType, name) {
 // https://mimesniff.spec.whatwg.org/#parse-a-mime-type
 function parse(input) {
   const text = trim(input);
-  // 3.–8. type and subtype
+  // 3.-8. type and subtype
   const slash = StringPrototypeIndexOf(text, "/");
   if (slash === -1) return null;
   const type = StringPrototypeSlice(text, 0, slash);
