@@ -1,9 +1,14 @@
 #include "weft/app/engine_library.h"
 
 #include <dlfcn.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <span>
 #include <string>
 
 #include "weft/api/host.h"
@@ -37,6 +42,35 @@ std::string path_of_library() {
     return std::filesystem::exists(beside) ? beside.string() : kLibrary;
 }
 
+// Whether relocations have been written into segments that are otherwise constant.
+bool has_text_relocations(std::span<const ElfW(Phdr)> segments, ElfW(Addr) base) {
+    auto dynamic = std::ranges::find(segments, PT_DYNAMIC, &ElfW(Phdr)::p_type);
+    if (dynamic == segments.end()) return false;
+    const auto* entry = reinterpret_cast<const ElfW(Dyn)*>(base + dynamic->p_vaddr);
+    for (; entry->d_tag != DT_NULL; ++entry) {
+        bool flagged = entry->d_tag == DT_FLAGS && (entry->d_un.d_val & DF_TEXTREL) != 0;
+        if (entry->d_tag == DT_TEXTREL || flagged) return true;
+    }
+    return false;
+}
+
+int release_constant_pages_of(dl_phdr_info* library, std::size_t, void*) {
+    std::span<const ElfW(Phdr)> segments(library->dlpi_phdr, library->dlpi_phnum);
+    if (has_text_relocations(segments, library->dlpi_addr)) return 0;
+    auto page = static_cast<ElfW(Addr)>(::sysconf(_SC_PAGESIZE));
+    for (const ElfW(Phdr)& segment : segments) {
+        if (segment.p_type != PT_LOAD || segment.p_flags != PF_R) continue;
+        // Only whole pages: the last one may be shared with what is mapped next.
+        ElfW(Addr) begin = (library->dlpi_addr + segment.p_vaddr + page - 1) & ~(page - 1);
+        ElfW(Addr) end = (library->dlpi_addr + segment.p_vaddr + segment.p_filesz) & ~(page - 1);
+        // If it fails, the pages stay resident.
+        if (begin < end)
+            static_cast<void>(
+                ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED));
+    }
+    return 0;
+}
+
 Result<std::unique_ptr<api::Host>> load(Runtime& runtime) {
     void* library = ::dlopen(path_of_library().c_str(), RTLD_NOW | RTLD_LOCAL | lookup());
     void* symbol = library != nullptr ? ::dlsym(library, api::kOpenHost) : nullptr;
@@ -45,12 +79,15 @@ Result<std::unique_ptr<api::Host>> load(Runtime& runtime) {
         return Error(ErrorKind::Unavailable, format("the JavaScript engine cannot be loaded: {}",
                                                     why != nullptr ? why : kLibrary));
     }
+    release_constant_pages();
     std::unique_ptr<api::Host> host;
     reinterpret_cast<api::OpenHost>(symbol)(runtime, host);
     return host;
 }
 
 }  // namespace
+
+void release_constant_pages() { ::dl_iterate_phdr(release_constant_pages_of, nullptr); }
 
 Result<std::unique_ptr<AppHost>> open_engine(Runtime& runtime) {
     // Called when a script is needed; requests that need none are served before.
