@@ -137,24 +137,45 @@ Result<std::unique_ptr<RowSource>> PostgresConnection::open_rows(const Statement
 
 // ---------------------------------------------------------------- batches
 
-bool PostgresConnection::can_pipeline(std::span<const Statement> statements) const {
-    // All statements have to stay prepared until they have run.
-    std::set<std::string> different;
+// Whether both have the same text and types of values, and so the same key. Arrays are not
+// compared.
+bool PostgresConnection::repeats(const Statement& statement, const Statement& before) {
+    auto is_like = [](const Value& one, const Value& other) {
+        return one.type() == other.type() && one.type() != Type::Array;
+    };
+    return std::ranges::equal(statement.parameters(), before.parameters(), is_like) &&
+           statement.has_text_of(before);
+}
+
+// The statements without those that repeat the one before, about which there is nothing to find
+// out.
+std::vector<const Statement*> PostgresConnection::different(std::span<const Statement> statements) {
+    std::vector<const Statement*> all;
     for (const Statement& statement : statements) {
-        if (!session_.can_queue(statement)) return false;
-        different.insert(Session::keyed_text_of(statement).key);
+        if (all.empty() || !repeats(statement, *all.back())) all.push_back(&statement);
     }
-    return different.size() <= session_.pipeline_max();
+    return all;
+}
+
+bool PostgresConnection::can_pipeline(std::span<const Statement* const> different) const {
+    // All statements have to stay prepared until they have run.
+    std::set<std::string> keys;
+    for (const Statement* statement : different) {
+        if (!session_.can_queue(*statement)) return false;
+        keys.insert(Session::keyed_text_of(*statement).key);
+    }
+    return keys.size() <= session_.pipeline_max();
 }
 
 // The server makes one transaction of everything before a sync, and commits it before the client
 // has seen a row too many. So a single sync suffices only where no rows are returned or nothing
 // needs to be undone.
-PostgresConnection::BatchForm PostgresConnection::form_of(std::span<const Statement> statements) {
+PostgresConnection::BatchForm PostgresConnection::form_of(
+    std::span<const Statement* const> different) {
     if (session_.is_in_transaction()) return BatchForm::Plain;
-    if (std::ranges::all_of(statements, [&](const auto& one) { return session_.has_no_rows(one); }))
+    if (std::ranges::all_of(different, [&](auto* one) { return session_.has_no_rows(*one); }))
         return BatchForm::Plain;
-    if (std::ranges::all_of(statements, [](const auto& one) { return Session::only_reads(one); }))
+    if (std::ranges::all_of(different, [](auto* one) { return Session::only_reads(*one); }))
         return BatchForm::ReadOnly;
     return BatchForm::ToCommit;
 }
@@ -166,11 +187,13 @@ Result<std::vector<Outcome>> PostgresConnection::run_all(std::span<const Stateme
     atomic = atomic && !in_transaction && !is_one;
     // Without a transaction each statement is committed by itself, and none may run after one that
     // failed.
-    if (is_one || !can_pipeline(statements) || (!atomic && !in_transaction))
+    if (is_one || (!atomic && !in_transaction))
         return Connection::run_all(statements, limit, atomic);
-    for (const Statement& statement : statements) {
-        WEFT_TRY(session_.check(statement));
-        Result<void> prepared = session_.prepare(statement);
+    std::vector<const Statement*> all_different = different(statements);
+    if (!can_pipeline(all_different)) return Connection::run_all(statements, limit, atomic);
+    for (const Statement* statement : all_different) {
+        WEFT_TRY(session_.check(*statement));
+        Result<void> prepared = session_.prepare(*statement);
         end_exchange();
         if (prepared) continue;
         // It may depend on an earlier statement of the batch; otherwise it fails again when it is
@@ -178,7 +201,7 @@ Result<std::vector<Outcome>> PostgresConnection::run_all(std::span<const Stateme
         if (session_.link().is_broken() || in_transaction) return prepared.error();
         return Connection::run_all(statements, limit, atomic);
     }
-    BatchForm form = form_of(statements);
+    BatchForm form = form_of(all_different);
     Result<std::vector<Outcome>> outcomes = run_pipelined(statements, limit, form);
     if (form == BatchForm::ReadOnly && !outcomes && sqlstate_of(outcomes.error()) == "25006")
         outcomes = run_pipelined(statements, limit, BatchForm::ToCommit);
@@ -207,8 +230,11 @@ Result<std::vector<Outcome>> PostgresConnection::send_all(std::span<const Statem
     std::vector<RowForm> forms;
     if (form != BatchForm::Plain)
         WEFT_TRY(session_.queue_command(form == BatchForm::ReadOnly ? "begin read only" : "begin"));
+    const Prepared* known = nullptr;  // of the statement before
     for (std::size_t at = 0; at < statements.size(); ++at) {
-        Result<RowForm> queued = session_.queue(statements[at]);
+        bool is_again = known && repeats(statements[at], statements[at - 1]);
+        if (!is_again) known = session_.prepared(statements[at]);
+        Result<RowForm> queued = session_.queue(statements[at], known);
         if (!queued) {
             // The statements queued before it must be answered but not committed: a command that
             // fails ensures that.

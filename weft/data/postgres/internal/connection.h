@@ -49,14 +49,16 @@ private:
     // read-only transaction are sent in the same round trip. ToCommit: a second round trip commits.
     enum class BatchForm : std::uint8_t { Plain, ReadOnly, ToCommit };
 
-    BatchForm form_of(std::span<const Statement> statements);
+    BatchForm form_of(std::span<const Statement* const> different);
     Result<std::vector<Outcome>> run_pipelined(std::span<const Statement> statements,
                                                RowLimit limit, BatchForm form);
     Result<std::vector<Outcome>> send_all(std::span<const Statement> statements, RowLimit limit,
                                           BatchForm form);
     Result<std::vector<Outcome>> collect_all(std::span<const Statement> statements,
                                              std::vector<RowForm> forms, RowLimit limit);
-    bool can_pipeline(std::span<const Statement> statements) const;
+    static bool repeats(const Statement& statement, const Statement& before);
+    static std::vector<const Statement*> different(std::span<const Statement> statements);
+    bool can_pipeline(std::span<const Statement* const> different) const;
 
     Session session_;
     bool has_savepoint_ = false;  // the savepoint of set_savepoint() exists

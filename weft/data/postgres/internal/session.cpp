@@ -195,12 +195,16 @@ Result<void> Session::prepare(const Statement& statement) {
     return {};
 }
 
-Result<RowForm> Session::queue(const Statement& statement) {
+const Prepared* Session::prepared(const Statement& statement) {
+    return options_.prepare ? cache_.find(keyed_text_of(statement).key) : nullptr;
+}
+
+Result<RowForm> Session::queue(const Statement& statement, const Prepared* prepared) {
     WEFT_ASSERT(link_->is_broken() || PQpipelineStatus(link_->pg()) != PQ_PIPELINE_OFF,
                 "the link is in a pipeline");
-    KeyedText keyed = keyed_text_of(statement);
-    const Prepared* prepared = options_.prepare ? cache_.find(keyed.key) : nullptr;
-    return send(keyed.text, statement.parameters(), prepared);
+    // A prepared statement is sent without its text.
+    if (prepared) return send({}, statement.parameters(), prepared);
+    return send(text_of(statement), statement.parameters(), nullptr);
 }
 
 std::shared_ptr<const Prepared> Session::description_of(const KeyedText& keyed) {

@@ -57,8 +57,11 @@ public:
     Result<void> check(const Statement& statement) const;
     // Prepares a statement if necessary and sends it completely; the caller reads its results next.
     Result<RowForm> start(const Statement& statement);
-    // Queues a statement in a pipeline; prepare() was called for it before.
-    Result<RowForm> queue(const Statement& statement);
+    // Queues a statement in a pipeline; prepare() was called for it before, and `prepared` is what
+    // prepared() gives for it.
+    Result<RowForm> queue(const Statement& statement, const Prepared* prepared);
+    // Null if it is not prepared. Valid until another statement is prepared or forgotten.
+    const Prepared* prepared(const Statement& statement);
     Result<void> prepare(const Statement& statement);
     bool can_queue(const Statement& statement) const;
     bool can_prepare(const Statement& statement) const;
