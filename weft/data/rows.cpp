@@ -10,16 +10,9 @@ const Value* Row::find(std::string_view name) const {
     return nullptr;
 }
 
-namespace {
-
-// Shared by the results of all statements that return no rows, so that they allocate nothing.
-const Columns& no_columns() {
+const Columns& Rows::no_columns() {
     static const Columns none = std::make_shared<const std::vector<Column>>();
     return none;
 }
-
-}  // namespace
-
-Rows::Rows(Columns columns) : columns_(columns ? std::move(columns) : no_columns()) {}
 
 }  // namespace weft::data

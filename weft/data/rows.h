@@ -69,17 +69,17 @@ private:
 
 class Rows {
 public:
-    Rows() : Rows(Columns()) {}
-    explicit Rows(Columns columns);
+    Rows() = default;
+    explicit Rows(Columns columns) : columns_(std::move(columns)) {}
 
-    const std::vector<Column>& columns() const { return *columns_; }
-    const Columns& shared_columns() const { return columns_; }
+    const std::vector<Column>& columns() const { return *shared_columns(); }
+    const Columns& shared_columns() const { return columns_ ? columns_ : no_columns(); }
     std::size_t size() const { return count_; }
     bool empty() const { return count_ == 0; }
     Row operator[](std::size_t index) const {
         WEFT_ASSERT(index < count_, "the result has no such row");
-        std::size_t width = columns_->size();
-        return {columns_, std::span(values_).subspan(index * width, width)};
+        std::size_t width = columns().size();
+        return {shared_columns(), std::span(values_).subspan(index * width, width)};
     }
 
     class Iterator {
@@ -112,14 +112,16 @@ public:
         values_.emplace_back(std::forward<Content>(content));
     }
     // Makes room for so many rows in all.
-    void reserve(std::size_t rows) { values_.reserve(rows * columns_->size()); }
+    void reserve(std::size_t rows) { values_.reserve(rows * columns().size()); }
     void end_row() {
         ++count_;
-        WEFT_DASSERT(values_.size() == count_ * columns_->size(), "one value per column");
+        WEFT_DASSERT(values_.size() == count_ * columns().size(), "one value per column");
     }
 
 private:
-    Columns columns_;  // never null
+    static const Columns& no_columns();
+
+    Columns columns_;  // null: none, so that a result without columns counts no owners
     std::vector<Value> values_;
     std::size_t count_ = 0;
 };

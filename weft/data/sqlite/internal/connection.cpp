@@ -280,7 +280,7 @@ Result<Outcome> SqliteConnection::run_prepared(sqlite3_stmt* raw, const Statemen
     if (writes) sqlite3_set_last_insert_rowid(database_, 0);
     bool has_row = WEFT_TRY(step_row(raw));
     Reader reader(raw);
-    Outcome outcome{.rows = Rows(reader.columns()), .affected_rows = 0, .last_insert_id = {}};
+    Outcome outcome{.rows = reader.empty(), .affected_rows = 0, .last_insert_id = {}};
     while (has_row) {
         if (outcome.rows.size() == limit.rows_max) {
             if (limit.beyond == RowLimit::Beyond::Fail)

@@ -16,11 +16,12 @@ public:
         : connection_(connection),
           prepared_(std::move(prepared)),
           reader_(prepared_->get()),
+          columns_(reader_.empty().shared_columns()),
           unread_(has_row),
           ended_(!has_row) {}
     ~SqliteRows() override { close(); }
 
-    const Columns& columns() const override { return reader_.columns(); }
+    const Columns& columns() const override { return columns_; }
 
     Result<Rows> fetch(std::size_t rows_max) override {
         if (!prepared_) return Rows(columns());
@@ -63,6 +64,7 @@ private:
     SqliteConnection& connection_;
     std::optional<Prepared> prepared_;
     Reader reader_;
+    const Columns columns_;
     bool unread_;  // the statement stands on a row that was not returned yet
     bool ended_;
     bool is_long_ = false;  // the batch before was full

@@ -95,7 +95,7 @@ Result<void> bind(sqlite3* database, sqlite3_stmt* statement, int position, cons
     return {};
 }
 
-Reader::Reader(sqlite3_stmt* statement) : statement_(statement), columns_(Rows().shared_columns()) {
+Reader::Reader(sqlite3_stmt* statement) : statement_(statement) {
     int count = sqlite3_column_count(statement);
     if (count == 0) return;
     std::vector<Column> columns;

@@ -27,7 +27,8 @@ class Reader {
 public:
     explicit Reader(sqlite3_stmt* statement);
 
-    const Columns& columns() const { return columns_; }
+    // Without rows, with the columns of the statement.
+    Rows empty() const { return Rows(columns_); }
     // Appends the row that the statement stands on.
     Result<void> read(Rows& rows) const;
 
@@ -35,7 +36,7 @@ private:
     Result<void> read_cell(Rows& rows, int position) const;
 
     sqlite3_stmt* statement_;
-    Columns columns_;
+    Columns columns_;          // null: none
     std::vector<Type> types_;  // by declaration; Null: as stored
 };
 
