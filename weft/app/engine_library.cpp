@@ -58,7 +58,7 @@ int release_constant_pages_of(dl_phdr_info* library, std::size_t, void*) {
     std::span<const ElfW(Phdr)> segments(library->dlpi_phdr, library->dlpi_phnum);
     if (has_text_relocations(segments, library->dlpi_addr)) return 0;
     auto page = static_cast<ElfW(Addr)>(::sysconf(_SC_PAGESIZE));
-    for (const ElfW(Phdr)& segment : segments) {
+    for (const ElfW(Phdr) & segment : segments) {
         if (segment.p_type != PT_LOAD || segment.p_flags != PF_R) continue;
         // Only whole pages: the last one may be shared with what is mapped next.
         ElfW(Addr) begin = (library->dlpi_addr + segment.p_vaddr + page - 1) & ~(page - 1);

@@ -32,9 +32,8 @@ Read read_constants() {
         for (int i = 0; i < library->dlpi_phnum; ++i) {
             const ElfW(Phdr)& segment = library->dlpi_phdr[i];
             if (segment.p_type != PT_LOAD || segment.p_flags != PF_R) continue;
-            const auto* data =
-                reinterpret_cast<const volatile unsigned char*>(library->dlpi_addr +
-                                                                segment.p_vaddr);
+            const auto* data = reinterpret_cast<const volatile unsigned char*>(library->dlpi_addr +
+                                                                               segment.p_vaddr);
             for (std::size_t at = 0; at < segment.p_filesz; at += kPage) sums.sum += data[at];
             sums.bytes += segment.p_filesz;
         }

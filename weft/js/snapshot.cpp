@@ -90,8 +90,7 @@ Result<void> run_script(v8::Local<v8::Context> context, const PreludeScript& scr
                         v8::Local<v8::Object> realm) {
     v8::Isolate* isolate = context->GetIsolate();
     v8::TryCatch caught(isolate);
-    v8::Local<v8::String> source =
-        v8::String::NewExternalOneByte(isolate, &text).ToLocalChecked();
+    v8::Local<v8::String> source = v8::String::NewExternalOneByte(isolate, &text).ToLocalChecked();
     std::string name = "weft:" + std::string(script.name);
     v8::ScriptOrigin origin(isolate, to_v8(isolate, name));
     v8::ScriptCompiler::Source unit(source, origin);
