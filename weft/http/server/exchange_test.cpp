@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "weft/http/internal/server_test.h"
 #include "weft/sync/event.h"
@@ -171,6 +174,58 @@ TEST(Exchange, HTTP_1_a_205_has_no_content) {
         EXPECT_THAT(response, StartsWith("HTTP/1.1 205 "));
         EXPECT_THAT(response, HasSubstr("\r\nContent-Length: 0\r\n"));
     }
+}
+
+TEST(Exchange, HTTP_1_pieces_that_are_written_together_are_one_chunk) {
+    std::string many;
+    for (int i = 0; i < 40; ++i) many += std::string(1'000, static_cast<char>('A' + i % 26));
+    TestServer server([&](Request& request, Context&) {
+        if (request.path() == "/many") {
+            return Response::stream("text/plain", [&](BodyWriter& writer) {
+                std::vector<Bytes> pieces;
+                for (std::size_t at = 0; at < many.size(); at += 1'000)
+                    pieces.push_back(as_bytes(many).subspan(at, 1'000));
+                return writer.write_all(pieces);
+            });
+        }
+        return Response::stream("text/plain", [](BodyWriter& writer) -> Result<void> {
+            std::string first(10'000, 'a');
+            std::string last(10'000, 'b');
+            WEFT_TRY(writer.write("1"));
+            std::array<Bytes, 4> pieces{as_bytes(first), Bytes(), as_bytes(last), as_bytes("c")};
+            WEFT_TRY(writer.write_all(pieces));
+            return writer.write_all(std::span(pieces).last(1));
+        });
+    });
+    RawClient client = server.connect();
+    client.send("GET /few HTTP/1.1\r\nHost: a\r\n\r\n");
+    // 20,002 bytes, then what was gathered behind them.
+    EXPECT_THAT(client.read_until("\r\n0\r\n\r\n"),
+                EndsWith("\r\n\r\n4e22\r\n1" + std::string(10'000, 'a') + std::string(10'000, 'b') +
+                         "c\r\n1\r\nc\r\n0\r\n\r\n"));
+    client.send("GET /many HTTP/1.0\r\nHost: a\r\n\r\n");
+    EXPECT_THAT(client.read_to_end(), EndsWith("\r\n\r\n" + many));
+}
+
+TEST(Exchange, HTTP_1_pieces_beyond_the_length_of_a_body_are_refused) {
+    Result<void> written;
+    TestServer server([&](Request&, Context&) {
+        Response response;
+        response.body = Body::produced(
+            [&](BodyWriter& writer) {
+                std::string text(20'000, 'a');
+                std::array<Bytes, 2> pieces{as_bytes(text), as_bytes(text)};
+                written = writer.write_all(pieces);
+                return written;
+            },
+            30'000);
+        return response;
+    });
+    RawClient client = server.connect();
+    client.send(kGet);
+    static_cast<void>(client.read_to_end());
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().kind(), ErrorKind::Misuse);
 }
 
 TEST(Exchange, HTTP_1_a_target_of_another_scheme_is_misdirected) {
