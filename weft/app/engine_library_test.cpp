@@ -37,7 +37,8 @@ Read read_constants() {
             if (segment.p_type != PT_LOAD || segment.p_flags != PF_R) continue;
             const auto* data = reinterpret_cast<const volatile unsigned char*>(library->dlpi_addr +
                                                                                segment.p_vaddr);
-            for (std::size_t at = 0; at < segment.p_filesz; at += kPage) sums.sum += read_byte(data + at);
+            for (std::size_t at = 0; at < segment.p_filesz; at += kPage)
+                sums.sum += read_byte(data + at);
             sums.bytes += segment.p_filesz;
         }
         return 0;
