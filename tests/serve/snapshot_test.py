@@ -54,7 +54,7 @@ class OtherEngine(unittest.TestCase):
             text[begin + size:]
         (folder / "libweft-js.so").write_bytes(text)
         cls.environment = {"LD_LIBRARY_PATH": str(folder)}
-        cls.library = folder
+        cls.folder = folder
 
     def serve(self, **options):
         before = {name: os.environ.get(name) for name in self.environment}
@@ -70,7 +70,7 @@ class OtherEngine(unittest.TestCase):
     def test_JS_14_a_snapshot_of_another_V8_is_left_out_and_said_so_once(self):
         weft = self.serve(arguments=["--isolates", "2"])
         maps = Path(f"/proc/{weft.process.pid}/maps").read_text()
-        self.assertIn(str(self.library / "libweft-js.so"), maps)
+        self.assertIn(str(self.folder / "libweft-js.so"), maps)
         for number in range(8):
             self.assertEqual(weft.json(f"/?text=t{number}"), [f"t{number}", 32, 3])
         lines = [line for line in weft.log().splitlines() if "snapshot" in line]

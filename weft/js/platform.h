@@ -72,9 +72,8 @@ public:
     // verifying took a fifth of the time that an isolate needs to start. A WebAssembly memory is
     // limited to 1 GiB and cannot be shared, because V8 does not count shared memories. Buffers
     // are freed within a collection, so that their remaining size is known at its end. The young
-    // generation is collected by the isolate's own thread alone: V8's helpers take as much
-    // processor time again to share the little that survives, and every isolate has a core of its
-    // own anyway.
+    // generation is collected by the isolate's own thread alone: little survives, and the helper
+    // threads of V8 take processor time from the isolates of other cores.
     static constexpr const char* kFlags =
 #if V8_MAJOR_VERSION < 11  // later versions do not have this flag
         "--no-experimental-wasm-threads "

@@ -323,11 +323,11 @@ function listFromInit(init, guard, prefix) {
 const kUnknownName = 0xffffffff;
 const kPlacesMax = 1 + 3 * 128;
 
-// Where the native writes the number of fields, and for each the number of its name, the end of its
-// name in the text if that is not known, and the end of its value. Made when first needed.
+// The native function writes into this array the number of fields and, for each, the number of its
+// name, the end of an unknown name in the text, and the end of its value. Made on first use.
 let places;
 
-// NB: names are in lower case, which is all that scripts see of them.
+// NB: The names are in lower case already, as scripts see them.
 function readFields(id) {
   const text = requestHeaders(id, places ??= new Uint32Array(kPlacesMax));
   if (typeof text !== "string") return text;

@@ -1,5 +1,5 @@
-// Names of header fields that come again and again, each with its number: scripts have their
-// strings once and for all, and are told the number instead of the text. Any thread.
+// The usual names of header fields, each with a number. Scripts hold a string for each of them, so
+// a native function passes the number and V8 makes no string. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace weft::api {
 inline constexpr std::uint32_t kUnknownName = 0xFFFFFFFF;
 
 std::span<const std::string_view> known_names();
-// Whatever its case; kUnknownName for any other.
+// The place of the name in known_names(), without regard to case; kUnknownName for other names.
 std::uint32_t number_of_name(std::string_view name);
 
 }  // namespace weft::api

@@ -464,7 +464,7 @@ function mixin(constructor, name, { check, get, set, mimeType }) {
           set(this, body);
           if (pack === packText || pack === packJson) {
             body.consumed = true;
-            // A text that nobody has looked at needs no bytes.
+            // A text from which nothing was made yet is not converted to bytes.
             return consumeText(withoutMark(toWellFormed(text)), pack, false);
           }
         }

@@ -268,8 +268,9 @@ const HASH = 8;
 // The native functions write the offsets of a URL into this array; made on first use.
 let offsets;
 
-// What was parsed last, while the offsets are still those of it: handlers make a URL of the URL of
-// their request. NB: forgotten before a native writes the offsets, as a turn may end right after it.
+// The last input that was parsed and its result, as long as `offsets` still belong to them:
+// handlers make a URL from the URL of their request. NB: The input is forgotten before a native
+// function writes the offsets, because a turn may be terminated right after that.
 let lastInput;
 let lastHref;
 const kKeptLength = 4096;
@@ -293,7 +294,7 @@ function requestHref(id) {
   lastInput = undefined;
   const text = requestUrl(id, offsets ??= new Uint32Array(8));
   if (text === undefined) return undefined;
-  // The native has parsed what is as it should be, and has written nothing for any other.
+  // 0: the text is not in serialized form, and the native function has not parsed it.
   if (offsets[0] === 0) return parseHref(text, undefined) ?? text;
   keepLast(text, text);
   return text;
